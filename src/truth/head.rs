@@ -112,13 +112,16 @@ impl WorktreeHead {
     /// Lists where HEAD is, and where it was each time that it left a commit that it named by
     /// itself: perhaps nothing else has those. Git does not log that it went to an unborn branch.
     pub fn detached(&self) -> Vec<CommitId> {
-        let mut commits: BTreeSet<CommitId> = BTreeSet::new();
-        for entry in &self.reflog {
-            commits.extend(entry.left_detached_commit());
+        let mut commits: BTreeSet<&CommitId> = BTreeSet::new();
+        for pair in self.reflog.windows(2) {
+            // the id in the entry itself may be that of a commit that git has collected
+            if pair[0].left_detached_commit().is_some() {
+                commits.insert(&pair[1].id);
+            }
         }
         let newest = self.reflog.first().map(|entry| &entry.id);
-        commits.extend(self.head.as_ref().or(newest).cloned());
-        commits.into_iter().collect()
+        commits.extend(self.head.as_ref().or(newest));
+        commits.into_iter().cloned().collect()
     }
 
     /// Lists the commits that were made here, as far as the reflog tells.

@@ -427,15 +427,15 @@ fn changes_of_everything(
     integrity.wrong.extend(find_index_damage(&reading.index));
     let unreadable = UnreadablePaths::find(reading)?;
     integrity.wrong.extend(unreadable.wrong);
-    let mut change_set = change_set(inputs, &reading.facts, changes, integrity);
-    change_set.noted.extend(unreadable.output);
+    let mut set = change_set(inputs, &reading.facts, changes, integrity);
+    set.noted.extend(unreadable.output);
     Ok(ChangeSet {
         history: findings.history,
         leaks: findings.leaks,
         links_out,
         apart,
         shared: reading.shared.clone(),
-        ..change_set
+        ..set
     })
 }
 

@@ -110,8 +110,10 @@ fn nothing_is_excluded_while_a_command_runs_that_would_commit_it_as_deleted() {
         }
         let refused = repo.agentwt(&["scope", "task", "--add-exclude", "docs/**"]);
         // a wider scope takes nothing away
-        repo.agentwt(&["scope", "task", "--add-read", "docs/**"])
+        repo.agentwt(&["scope", "task", "--add-write", "docs/**"])
             .ok();
+        // nor does what is printed to take that back
+        repo.agentwt(&["scope", "task", "--undo"]).ok();
         std::fs::write(end, "").expect("it is there");
         run.join().expect("it ends").ok();
         assert_snapshot!(refused, @"

@@ -153,10 +153,13 @@ impl WorkToMerge<'_> {
             lock.hold(Holders::OnlyUs)?;
             return Ok(moved.err());
         }
-        // a base branch that is a symbolic ref stays one
-        let name = git.last_name(&plan.landed.into.full_ref())?;
         let branch = &self.worktree.record.branch;
         let reason = format!("merge {branch}: landed by git-agentwt");
+        // a base branch that is a symbolic ref stays one
+        let name = match git.last_name(&plan.landed.into.full_ref()) {
+            Ok(name) => name,
+            Err(error) => return Ok(Some(error)),
+        };
         let moved = git.update_ref(&name, commit, Some(&plan.landed.before), &reason);
         Ok(moved.err())
     }

@@ -57,8 +57,8 @@ pub struct ScopeArguments {
     pub add_read: Vec<String>,
     /// Exclude more files, in a worktree that exists
     ///
-    /// As --add-write. A file with changes stays on disk, and is named. Refused (exit 4) while a
-    /// command is running in the fence of the worktree, as is --undo.
+    /// As --add-write. A file with changes stays on disk, and is named. Where files would go, this and
+    /// --undo are refused (exit 4) while a command is running in the fence of the worktree.
     #[arg(long, value_name = "pattern", conflicts_with_all = ["profile", "stdin", "undo"])]
     pub add_exclude: Vec<String>,
     /// Remove the patterns again that the last such call added

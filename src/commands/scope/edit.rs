@@ -3,6 +3,7 @@
 use crate::actions::placing::{Destination, Placing};
 use crate::actions::reapply::apply::Reapplied;
 use crate::actions::reapply::plan::{ScopeRequest, plan};
+use crate::actions::restore::facts::read_own_index;
 use crate::actions::scope_edit::Listing;
 use crate::client::guards::{GuardFacts, top_entries};
 use crate::client::layout::ContextFile;
@@ -101,7 +102,7 @@ fn apply(
     if options.dry_run {
         return next.apply_scope(repository, BitsChange::Preview);
     }
-    refuse_to_narrow_in_run(repository, worktree, options)?;
+    refuse_to_narrow_in_run(repository, worktree, next)?;
     planted::refuse(repository, worktree, "change the scope of")?;
     next.clone().change_scope(repository)
 }
@@ -111,16 +112,19 @@ fn apply(
 fn refuse_to_narrow_in_run(
     repository: &Repository,
     worktree: &Worktree,
-    options: &ScopeArguments,
+    next: &Worktree,
 ) -> Result<(), Error> {
-    let may_take_files = options.undo || !options.add_exclude.is_empty();
-    if !may_take_files {
+    let progress = RunStatus::read(repository, worktree)?.progress;
+    if !matches!(progress, RunProgress::Running { pid: Some(_) }) {
         return Ok(());
     }
-    let progress = RunStatus::read(repository, worktree)?.progress;
-    if matches!(progress, RunProgress::Running { pid: Some(_) }) {
-        let name = worktree.record.name.to_string();
-        return Err(Refusal::NarrowedInRun { name }.into());
+    let mut before = worktree.scope.classifier();
+    let mut after = next.scope.classifier();
+    for entry in read_own_index(repository, worktree)? {
+        if after.excludes_file(&entry.path) && !before.excludes_file(&entry.path) {
+            let name = worktree.record.name.to_string();
+            return Err(Refusal::NarrowedInRun { name }.into());
+        }
     }
     Ok(())
 }

@@ -33,8 +33,7 @@ pub fn classify_unknown_to_git(
     disk: &Delta,
     index: &IndexState,
 ) -> Result<BTreeMap<RepoPath, Seen>, Error> {
-    let mut trees: Vec<&Delta> = facts.references.working.iter().collect();
-    trees.push(&facts.references.head);
+    let trees = trees_of(facts);
     let mut untracked = BTreeMap::new();
     let mut rules = BaseRules::NotRead;
     for (path, entry) in disk {
@@ -68,8 +67,7 @@ pub fn find_unreadable_output(
     index: &IndexState,
     unreadable: &[Unreadable],
 ) -> Result<BTreeSet<RepoPath>, Error> {
-    let mut trees: Vec<&Delta> = facts.references.working.iter().collect();
-    trees.push(&facts.references.head);
+    let trees = trees_of(facts);
     let mut classifier = inputs.worktree.scope.classifier();
     let mut rules = BaseRules::NotRead;
     let mut output = BTreeSet::new();
@@ -95,6 +93,13 @@ pub fn find_unreadable_output(
         }
     }
     Ok(output)
+}
+
+/// The trees that say what git knows: those of the references, and HEAD's.
+fn trees_of(facts: &CommitFacts) -> Vec<&Delta> {
+    let mut trees: Vec<&Delta> = facts.references.working.iter().collect();
+    trees.push(&facts.references.head);
+    trees
 }
 
 /// True if one of these trees has something at a path.
@@ -162,15 +167,15 @@ pub fn find_unignored(
     disk: &Delta,
     untracked: &BTreeMap<RepoPath, Seen>,
 ) -> Result<BTreeSet<RepoPath>, Error> {
-    let mut changed_files = Delta::new();
-    for (path, entry) in disk {
-        // git reads no rules in a directory that is ignored
-        if is_rules_file(path) && untracked.get(path) != Some(&Seen::Ignored) {
-            changed_files.insert(path.clone(), *entry);
-        }
-    }
     let mut unignored = BTreeSet::new();
-    if changed_files.is_empty() {
+    let mut changed_files = Delta::new();
+    let mut has_changed_rules = false;
+    for (path, entry) in disk.iter().filter(|(path, _)| is_rules_file(path)) {
+        changed_files.insert(path.clone(), *entry);
+        // rules in a directory that is ignored, or ignores itself, let nothing out
+        has_changed_rules |= untracked.get(path) != Some(&Seen::Ignored);
+    }
+    if !has_changed_rules {
         return Ok(unignored);
     }
     let read = rules_on_disk(

@@ -128,6 +128,16 @@ fn a_file_that_the_worktree_does_not_ignore_any_more_is_untracked_work() {
 }
 
 #[test]
+fn a_directory_that_ignores_itself_is_no_work_where_other_rules_changed() {
+    let (repo, worktree) = TestRepo::with_task();
+    let script = "echo '*.tmp' >src/.gitignore; git add -A; git commit -q -m rules
+        mkdir src/venv; echo '*' >src/venv/.gitignore; echo made >src/venv/lib";
+    repo.script(&worktree, script);
+    repo.sh(repo.main(), "git merge -q agentwt/task").ok();
+    repo.agentwt(&["remove", "task"]).ok();
+}
+
+#[test]
 fn an_index_that_cannot_be_read_is_refused_with_a_command_that_makes_a_sparse_one_whole() {
     let (repo, worktree) = TestRepo::with_task();
     let script = "git sparse-checkout set --cone --sparse-index src docs
